@@ -229,3 +229,24 @@ def test_labels_far_from_1_are_said_where_they_are_learned_as_they_are(tmp_path:
 def test_classes_that_are_numbered_from_1_are_said(tmp_path: Path) -> None:
     for first in (0, 1):
         assert len(told(tmp_path, "of class 0", np.arange(60) % 4 + first, model="mlr")) == first
+
+
+@pytest.mark.parametrize(
+    ("noise", "where", "told"),
+    # of 650 values the norm is 25.5 σ: a mean of 5 has a fifth of it; of 5 noises, 1 / √5
+    [(1.0, "server", ""), (2.0, "server", "10 times"), (1.0, "client", "11 times")],
+)
+def test_noise_that_drowns_updates_is_said(noise: float, where: str, told: str) -> None:
+    privacy = {"noise": noise, "clip": 0.5, "delta": 1e-5, "where": where}
+    experiment = Experiment("fedavg", data="digits", model="mlr", clients=5, privacy=privacy)
+    parts = assemble(experiment.spec)
+    said = [one for one in remarks.remarks(parts) if "[privacy]" in one]
+    assert bool(said) == bool(told)
+    assert all(f"mean is {told} as long" in one and "650 values, 5 clients" in one for one in said)
+
+
+def test_noise_on_predictions_or_on_samples_is_not_judged_by_its_length() -> None:
+    privacy = {"noise": 90.0, "clip": 0.5, "delta": 1e-5}
+    for method, more in (("ds_fl", {"where": "client"}), ("fedavg", {"unit": "sample"})):
+        parts = assemble(Experiment(method, clients=5, privacy={**privacy, **more}).spec)
+        assert not any("[privacy]: the noise" in one for one in remarks.remarks(parts))

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError, many
 from fedkin.core.family import GAUSSIAN
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import Method
+from fedkin.core.tree import leaves
 from fedkin.data.population import Population
 from fedkin.engine.round.divergence import is_divergence
 from fedkin.engine.round.federation import participants_of
@@ -25,13 +27,14 @@ LOOKED_AT = 500  # training rows
 HARDLY = 0.01  # of the way to the others in a whole run
 WILD = 1e3  # a learning rate above which a step leads nowhere
 FEW = 100  # steps of a head that nobody trained before; the page of fedbabu has what fewer cost
+DROWNED = 10.0  # times an update: from here on half of the accuracy goes (docs/privacy.md)
 FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which on steps overshoot
 
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, clients with too few samples for it, noise that hides nothing from the server,
-    sizes that count twice, a learning rate far too large, a step that overshoots, a pull that comes
+    asked for, clients with too few samples for it, noise that hides nothing from the server or
+    far longer than the updates, sizes that count twice, a learning rate far too large, a step that overshoots, a pull that comes
     to nothing, a trial or a warm-up that the run does not see the end of, a head that is hardly
     trained, pixels that lie far from zero, numbers that are far too large or too small.
 
@@ -55,7 +58,7 @@ def remarks(parts: Assembled) -> list[str]:
         *_warming(parts.spec.train.warmup, rounds),
     ]
     labels = [*_large_labels(parts), *_class_0(parts.population)]
-    samples = [*alone(parts), *unsent_noise(parts), *_by_size_twice(parts)]
+    samples = [*alone(parts), *unsent_noise(parts), *_drowned(parts), *_by_size_twice(parts)]
     return [*_frozen(parts), *ends, *samples, *steps, *far, *labels]
 
 
@@ -144,6 +147,30 @@ def unsent_noise(parts: Assembled) -> list[str]:
         f"clients of {parts.method.name} send nothing, so [privacy] hides nothing from the server: "
         "its noise costs accuracy, and protects only a model that its client gives away; if none "
         "does, leave [privacy] out"
+    ]
+
+
+def _drowned(parts: Assembled) -> list[str]:
+    """Of noise on updates that is many times as long as the longest of them."""
+    privacy = parts.spec.privacy
+    if not privacy.on or privacy.of_samples:
+        return []
+    assert isinstance(privacy.noise, float)
+    method, first = parts.method, min(parts.infos)
+    received = method.broadcast(method.server(parts.federation.start), first)
+    sent = method.expected_update(received, parts.infos[first])
+    if PREDICTIONS in sent:  # a row of the simplex each, not one long vector
+        return []
+    values = sum(value.numel() for value in leaves(sent))
+    clients = participants_of(parts.federation)
+    deviation = privacy.noise / (clients**0.5 if privacy.where == "client" else clients)
+    times = deviation * values**0.5
+    if times < DROWNED:
+        return []
+    return [
+        f"[privacy]: the noise on a round's mean is {times:,.0f} times as long as an update may be "
+        f"({values:,} values, {many(clients, 'client')}), so hardly anything is learned: take more "
+        "clients a round, a smaller model, or less noise"
     ]
 
 

@@ -1,0 +1,50 @@
+"""What noise on updates costs, by its length beside the longest update: FedAvg on digits.
+
+python -m benchmarks.noise_length
+"""
+
+from itertools import product
+from statistics import mean
+
+from fedkin import Experiment, run
+
+CLIP, ROUNDS, SEEDS = 0.5, 30, range(3)
+VALUES = {"mlr": 650, "dnn": 9_610}  # that a client sends
+NOISES = (0.3, 1.0, 3.0, 10.0, 30.0)
+
+
+def accuracy(model: str, clients: int, noise: float | None) -> float:
+    """Mean test accuracy after the last round, in percent, over the seeds."""
+    privacy = {} if noise is None else {"noise": noise, "clip": CLIP, "delta": 1e-5}
+    return mean(
+        run(
+            Experiment(
+                "fedavg",
+                data="digits",
+                model=model,
+                clients=clients,
+                rounds=ROUNDS,
+                seed=seed,
+                privacy=privacy,
+            )
+        ).summary["accuracy"]["personal"]["final"]["mean"]
+        for seed in SEEDS
+    )
+
+
+def main() -> None:
+    print("| model | clients | noise, in clips | noise on the mean, in updates | accuracy | lost |")
+    print("|---|---|---|---|---|---|")
+    for model, clients in product(VALUES, (15, 60)):
+        without = accuracy(model, clients, None)
+        for noise in NOISES:
+            times = noise * VALUES[model] ** 0.5 / clients
+            found = accuracy(model, clients, noise)
+            lost = 100 * (without - found)
+            print(
+                f"| {model} | {clients} | {noise:g} | {times:.2g} | {100 * found:.1f} % | {lost:.0f} |"
+            )
+
+
+if __name__ == "__main__":
+    main()
