@@ -1,6 +1,5 @@
-"""What noise on updates costs, by its length beside the longest update: FedAvg on digits.
-
-python -m benchmarks.noise_length
+"""``python -m benchmarks.noise_length``: what noise on updates costs, by its length beside the
+longest update. FedAvg on digits.
 """
 
 from itertools import product
@@ -16,20 +15,19 @@ NOISES = (0.3, 1.0, 3.0, 10.0, 30.0)
 def accuracy(model: str, clients: int, noise: float | None) -> float:
     """Mean test accuracy after the last round, in percent, over the seeds."""
     privacy = {} if noise is None else {"noise": noise, "clip": CLIP, "delta": 1e-5}
-    return mean(
-        run(
-            Experiment(
-                "fedavg",
-                data="digits",
-                model=model,
-                clients=clients,
-                rounds=ROUNDS,
-                seed=seed,
-                privacy=privacy,
-            )
-        ).summary["accuracy"]["personal"]["final"]["mean"]
-        for seed in SEEDS
-    )
+    found = []
+    for seed in SEEDS:
+        experiment = Experiment(
+            "fedavg",
+            data="digits",
+            model=model,
+            clients=clients,
+            rounds=ROUNDS,
+            seed=seed,
+            privacy=privacy,
+        )
+        found.append(run(experiment).summary["accuracy"]["personal"]["final"]["mean"])
+    return float(100 * mean(found))
 
 
 def main() -> None:
@@ -40,10 +38,8 @@ def main() -> None:
         for noise in NOISES:
             times = noise * VALUES[model] ** 0.5 / clients
             found = accuracy(model, clients, noise)
-            lost = 100 * (without - found)
-            print(
-                f"| {model} | {clients} | {noise:g} | {times:.2g} | {100 * found:.1f} % | {lost:.0f} |"
-            )
+            cells = f"{model} | {clients} | {noise:g} | {times:.2g} | {found:.1f} %"
+            print(f"| {cells} | {without - found:.0f} |")
 
 
 if __name__ == "__main__":

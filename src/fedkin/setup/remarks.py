@@ -34,9 +34,10 @@ FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which o
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
     asked for, clients with too few samples for it, noise that hides nothing from the server or
-    far longer than the updates, sizes that count twice, a learning rate far too large, a step that overshoots, a pull that comes
-    to nothing, a trial or a warm-up that the run does not see the end of, a head that is hardly
-    trained, pixels that lie far from zero, numbers that are far too large or too small.
+    far longer than the updates, sizes that count twice, a learning rate far too large, a step that
+    overshoots, a pull that comes to nothing, a trial or a warm-up that the run does not see the end
+    of, a head that is hardly trained, pixels that lie far from zero, numbers that are far too large
+    or too small.
 
     Args:
         parts: The experiment's objects.
