@@ -29,10 +29,25 @@ def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
     assert [step.command.split()[:2] for step in steps[1:]] == [
         ["fedkin", "run"],
         ["fedkin", "run"],
+        ["fedkin", "run"],
         ["fedkin", "report"],
     ]
-    assert "--seed 0 --out" in steps[1].command
-    assert steps[2].text.startswith("33 % of the clients do worse.")
+    assert steps[1].command.endswith("comet/experiment.toml --seed 0 --out comet-seed0")
+    assert steps[2].text == "local under that seed, for without it no client has a pair:"
+    assert steps[2].command.endswith("local/experiment.toml --seed 0 --out local-seed0")
+    assert steps[3].text.startswith("33 % of the clients do worse.")
+
+
+@pytest.mark.parametrize("against", ["local1", "local", None])
+def test_a_baseline_that_has_the_other_seed_is_not_run_again(
+    tmp_path: Path, against: str | None
+) -> None:
+    runs = [write(tmp_path / f"local{seed}", method="local", seed=seed) for seed in (0, 1)]
+    runs.append(write(tmp_path / "comet", seed=1))
+    commands = [step.command for step in what_next(comparison(runs, against=against))]
+    assert [one for one in commands if "--seed" in one] == [
+        "fedkin run comet/experiment.toml --seed 0 --out comet-seed0"
+    ]
 
 
 def test_commands_are_of_the_experiment_that_the_advice_is_about(tmp_path: Path) -> None:
@@ -46,8 +61,9 @@ def test_commands_are_of_the_experiment_that_the_advice_is_about(tmp_path: Path)
     other = shift(write(tmp_path / "other", data_digest="d8", seed=2), [0.2, 0.2, 0.2])
     commands = [step.command for step in what_next(comparison([other, *runs]))]
     assert commands[1].endswith("--seed 2 --out tuned0-seed2")
-    assert commands[2] == "fedkin run tuned0/experiment.toml --set method.safe=true"
-    assert commands[3] == "fedkin report tuned0"
+    assert commands[2].endswith("--seed 2 --out local0-seed2")
+    assert commands[3] == "fedkin run tuned0/experiment.toml --set method.safe=true"
+    assert commands[4] == "fedkin report tuned0"
 
 
 def test_a_run_without_clients_scores_is_not_the_one_to_go_on_with(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import percent
@@ -32,7 +33,7 @@ def what_next(comparison: Comparison) -> list[NextStep]:
         return []
     groups = by_experiment(comparison.seen)
     steps = [NextStep(_verdict(comparison.pairs, comparison.baseline))]
-    steps += _of_best(best, _runs_of(best, groups))
+    steps += _of_best(best, _runs_of(best, groups), _baseline(comparison.baseline, groups))
     if not comparison.settings and comparable_groups(groups):
         folders = typed_folders([near(one.folder) for one in comparison.seen if one.folder])
         advice = "Several settings of a method: validation data choose one of each."
@@ -58,6 +59,17 @@ def _runs_of(row: Mapping[str, Any], groups: Sequence[list[ComparedRun]]) -> lis
     return []
 
 
+def _baseline(name: str, groups: Sequence[list[ComparedRun]]) -> list[ComparedRun]:
+    """The runs that the others are held against, as ``paired`` names them."""
+    found = []
+    for group, label in zip(groups, labels(groups), strict=True):
+        method = str(group[0].row["method"])
+        names = {method, f"{method} {label}".strip(), *(one.name for one in group)}
+        if name in names:
+            found += group
+    return found
+
+
 def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     """How many experiments gain, lose, or cannot be distinguished."""
     pairs = [row for row in rows if row["difference"] is not None]
@@ -71,19 +83,15 @@ def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     )
 
 
-def _of_best(best: Mapping[str, Any], runs: Sequence[ComparedRun]) -> list[NextStep]:
+def _of_best(
+    best: Mapping[str, Any], runs: Sequence[ComparedRun], baseline: Sequence[ComparedRun]
+) -> list[NextStep]:
     """What to do with the first of the experiment's runs."""
     run = next((one for one in runs if one.folder is not None), None)
     if run is None or run.folder is None:
         return []
     folder = run.folder
-    spec, steps = shown(folder / SPEC), []
-    seeds = {one.row["seed"] for one in runs}
-    if len(seeds) < ENOUGH:
-        fresh = next(n for n in range(len(seeds) + 1) if n not in seeds)
-        target = shown(folder.parent / f"{folder.name}-seed{fresh}")
-        advice = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
-        steps.append(NextStep(advice, f"fedkin run {spec} --seed {fresh} --out {target}"))
+    spec, steps = shown(folder / SPEC), _under_another_seed(run, folder, runs, baseline)
     if best["worse"] > 0 and not run.safe:
         advice = (
             f"{percent(best['worse'], 0)} of the {pairs_of(best)}s do worse. With safe = true "
@@ -94,3 +102,26 @@ def _of_best(best: Mapping[str, Any], runs: Sequence[ComparedRun]) -> list[NextS
         NextStep(f"Every chart and every client of {run.name}:", f"fedkin report {shown(folder)}")
     )
     return steps
+
+
+def _under_another_seed(
+    run: ComparedRun, folder: Path, runs: Sequence[ComparedRun], baseline: Sequence[ComparedRun]
+) -> list[NextStep]:
+    """The run and its baseline under a fresh seed, until there are enough: pairs are of one."""
+    seeds = {one.row["seed"] for one in runs}
+    if len(seeds) >= ENOUGH:
+        return []
+    fresh = next(n for n in range(len(seeds) + 1) if n not in seeds)
+    advice = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
+    steps = [NextStep(advice, _again(folder, fresh))]
+    base = next((one for one in baseline if one.folder and one.same_data(run)), None)
+    if base and base.folder and all(one.row["seed"] != fresh for one in baseline):
+        advice = f"{base.row['method']} under that seed, for without it no client has a pair:"
+        steps.append(NextStep(advice, _again(base.folder, fresh)))
+    return steps
+
+
+def _again(folder: Path, seed: int) -> str:
+    """The command that repeats a run under another seed."""
+    target = shown(folder.parent / f"{folder.name}-seed{seed}")
+    return f"fedkin run {shown(folder / SPEC)} --seed {seed} --out {target}"
