@@ -54,6 +54,7 @@ EARLIER: dict[Key, Any] = {
     ("fedrod", "gamma"): 1.0,
     ("fedtgp", "lam"): 10.0,
     ("fedu", "pull"): 0.1,
+    ("kt_pfl", "distill_steps"): 50,
     ("pfedme", "lam"): 15.0,
 }
 

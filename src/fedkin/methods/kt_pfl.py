@@ -26,7 +26,7 @@ def kt_pfl(
     kappa_lr: NotNegative = 0.1,
     lam: NotNegative = 1.0,
     rho: NotNegative = 0.7,
-    distill_steps: Count = 50,
+    distill_steps: Count = 20,
     distill_lr: NotNegative | None = None,
     public_batch: Count = 128,
     temperature: Positive = 1.0,

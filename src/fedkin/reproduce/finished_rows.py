@@ -41,7 +41,10 @@ LATER = {
     "pfedme": {"weights": "uniform"},
 }
 # Hyper-parameters that were a default when rows were run, and that presets name since.
-ONCE_DEFAULT = {"fedprox": {"mu": 1.0}}
+ONCE_DEFAULT: dict[str, dict[str, Any]] = {
+    "fedprox": {"mu": 1.0},
+    "kt_pfl": {"distill_steps": 50},
+}
 
 
 class FinishedRun(NamedTuple):
