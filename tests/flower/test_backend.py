@@ -1,7 +1,9 @@
 """The server's objects of a deployment, and whom it asks for what."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +19,8 @@ from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node.data import digest_of_public
 from fedkin.setup.frozen import digest
 from tests.engine.small import small
+from tests.flower.fleet import Fleet
+from tests.flower.test_masks import steps
 
 NAMES = ("a", "b", "c")
 ABOUT = RunIdentity("ab" * 32, "0123456789abcdef", "1")
@@ -167,3 +171,39 @@ def test_what_nodes_reported_may_be_damaged_or_gone(content, tmp_path):
     (tmp_path / "nodes.json").write_text(content)
     with pytest.raises(FedkinError, match=r"nodes\.json is damaged: copy the run directory again$"):
         known_facts(tmp_path / "nodes.json")
+
+
+NOISE = {"privacy__noise": 1.0, "privacy__clip": 1.0, "privacy__delta": 1e-3}
+BY_PRIVACY = {
+    "nothing": [{}],
+    "noise, added by the server or by the nodes": [NOISE, {**NOISE, "privacy__where": "client"}],
+    "`secure_aggregation`": [{"privacy__secure_aggregation": True}],
+    "`secure_aggregation` and noise": [
+        {**NOISE, "privacy__secure_aggregation": True, "privacy__where": "distributed"}
+    ],
+}
+PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+def messages_of_round_2(folder, settings, every: int) -> int:
+    """To one node: from the work of round 2 to that of round 3."""
+    asked = {"run__clients": 3, "run__participation": 1.0, "run__rounds": 3, **settings}
+    fleet = Fleet(folder, small("fedavg", run__evaluate_every=every, **asked), names=NAMES)
+    fleet.run()
+    seen = [steps(parts) for name, parts in fleet.grid.seen if name == NAMES[0]]
+    second, third = (
+        next(at for at, some in enumerate(seen) if (WORK, round) in some) for round in (2, 3)
+    )
+    return third - second
+
+
+@pytest.mark.rotating
+@pytest.mark.parametrize("privacy", BY_PRIVACY)
+def test_the_page_says_how_many_messages_a_round_has(privacy, tmp_path):
+    row = re.search(rf"^\| {re.escape(privacy)} \| (\d+) \| (\d+) \|$", PAGE, re.MULTILINE)
+    assert row is not None
+    for number, settings in enumerate(BY_PRIVACY[privacy]):
+        for every, told in zip((1, 100), row.groups(), strict=True):
+            folder = tmp_path / f"{number} {every}"
+            folder.mkdir()
+            assert messages_of_round_2(folder, settings, every) == int(told)

@@ -1,7 +1,10 @@
 """``fedkin deploy init``: what it writes, what it refuses, and what it says without the extra."""
 
 import importlib.util
+import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -225,3 +228,22 @@ def test_a_public_file_lies_beside_the_experiment_that_names_it(tmp_path):
     assert named("common.npz").public.source == str(tmp_path / "common.npz")
     for other in ("digits", "/elsewhere/common.npz"):
         assert named(other).public.source == other
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", [config.Deployment, config.NodeConfig])
+def test_the_page_has_every_key_with_its_default(kind):
+    name = config.DEPLOYMENT if kind is config.Deployment else config.NODE
+    table = PAGE.split(f"<!-- {name} -->\n")[1].split("\n\n")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]*?) ?\|", table, re.MULTILINE))
+    assert list(told) == list(kind.model_fields)
+    for key, field in kind.model_fields.items():
+        if field.is_required():
+            assert told[key] == ""
+        elif field.default is None:
+            assert told[key] in ("none", "host of `address`")
+        else:
+            given = list(field.default) if isinstance(field.default, tuple) else field.default
+            assert json.loads(told[key]) == given

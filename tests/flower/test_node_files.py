@@ -1,5 +1,5 @@
 """docs/deploy.md, "From raw files to a node's file": what its file of columns and
-its script make is what nodes take."""
+its script make is what nodes take; and "A node's state" has every file that must survive."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 
 from fedkin.flower.node.data import columns_of, read
+from fedkin.flower.node.privacy_ledger import SPENT
+from fedkin.flower.node.protected_runs import BEGUN
+from fedkin.flower.node.request_log import ASKED
+from fedkin.flower.node.store import MODEL, SALT, SUFFIX
 from fedkin.flower.table.prepare import prepare
+from fedkin.runs.directory import SECRET
 from tests.flower.table.tables import node
 
 Image = pytest.importorskip("PIL.Image")
@@ -57,3 +62,10 @@ def test_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert own.x.shape == (40, 3, 64, 64)
     bright = (own.x.float().flatten(1).mean(1) > 60).numpy()
     assert np.array_equal(bright, own.y.numpy() == 1)
+
+
+def test_the_files_of_a_nodes_state() -> None:
+    section = PAGE.read_text(encoding="utf-8").split("## A node's state\n")[1].split("\n## ")[0]
+    named = re.findall(r"^\| `state/([^`]+)`", section, re.MULTILINE)
+    of_a_run = (f"ROUND{SUFFIX}", f"{MODEL}{SUFFIX}", ASKED)
+    assert set(named) == {*(f"RUN/{name}" for name in of_a_run), BEGUN, SPENT, SECRET, SALT}

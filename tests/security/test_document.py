@@ -15,6 +15,7 @@ from fedkin.cli.app import app
 from fedkin.methods import METHODS, make
 from tests.engine.small import METHODS as HYPER
 from tests.security.hostile import PLANTS
+from tests.security.test_run_directory import EVERY, some
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "security.md"
@@ -105,5 +106,18 @@ def trusting(section: str) -> str:
 
 
 def test_as_many_run_directories_as_are_said_are_opened() -> None:
-    number = re.findall(r"opens (\d+) such directories", the_section(RUN_DIRECTORY))
-    assert number == [str(len(PLANTS))]
+    section = the_section(RUN_DIRECTORY)
+    assert re.findall(r"opens (\d+) such directories", section) == [str(len(PLANTS))]
+    assert (len(some(0)), len(EVERY)) == (2, 12)
+    assert "with two commands in their turn, in the nightly with all twelve" in section
+    assert f"nightly's {(len(PLANTS) + 1) * len(EVERY)} uses" in " ".join(section.split())
+
+
+def test_as_many_hostile_values_as_are_said_are_tried() -> None:
+    pytest.importorskip("flwr")
+    pytest.importorskip("pyarrow")
+    from tests.fuzz.test_boundaries import NIGHTLY, QUICK
+
+    section = the_section("The boundaries")
+    assert re.findall(r"grammar makes: (\d+) in the suite", section) == [str(QUICK)]
+    assert f"{NIGHTLY:,} in the nightly" in section
