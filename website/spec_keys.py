@@ -173,7 +173,6 @@ def _type(shape: dict[str, Any], schema: dict[str, Any]) -> str:
     if kind == "object":
         return "table"
     words = {
-        "None": "number",
         "number": "number",
         "integer": "whole number",
         "string": "text",

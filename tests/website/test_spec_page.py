@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from fedkin.runs.spec import Spec
 from fedkin.transforms.registry import TRANSFORMS
 from website import spec_page
+from website.spec_keys import every_key
 from website.staging import ROOT
 
 PAGE = (ROOT / "docs" / "keys.md").read_text(encoding="utf-8")
@@ -30,3 +31,9 @@ def test_a_section_has_its_keys(section: str) -> None:
 
 def test_pages_that_explain_a_section_are_of_one_that_exists() -> None:
     assert set(spec_page.MORE) < set(Spec.model_fields)
+
+
+def test_a_key_of_two_forms_says_both() -> None:
+    takes = {key.path: key.type for key in every_key()}
+    assert takes["privacy.noise"] == takes["privacy.clip"] == "number or table"
+    assert takes["privacy.secure_aggregation"] == "yes/no or table"

@@ -106,7 +106,7 @@ class PrivacySection(Section):
         """Whether work of which nothing is sent goes without noise."""
         return self.of_samples and self.personal == "plain"
 
-    @field_validator("noise", mode="plain")
+    @field_validator("noise", mode="plain", json_schema_input_type=float | NoiseTarget | None)
     @classmethod
     def _noise(cls, value: Any) -> float | NoiseTarget | None:
         if value is None or isinstance(value, NoiseTarget):
@@ -125,7 +125,9 @@ class PrivacySection(Section):
             )
         return noise
 
-    @field_validator("secure_aggregation", mode="before")
+    @field_validator(
+        "secure_aggregation", mode="before", json_schema_input_type=bool | SecureAggregation | None
+    )
     @classmethod
     def _masks(cls, value: Any) -> "SecureAggregation | None":
         if value is None or isinstance(value, SecureAggregation):
@@ -136,19 +138,19 @@ class PrivacySection(Section):
             return SecureAggregation(threshold=_participants(value.get("threshold")))
         raise ValueError("write true, or {threshold = 7}, a number of participants")
 
-    @field_validator("clip", mode="plain")
+    @field_validator("clip", mode="plain", json_schema_input_type=float | ClipTarget | None)
     @classmethod
     def _clip(cls, value: Any) -> float | ClipTarget | None:
         if value is None or isinstance(value, ClipTarget):
             return value
         return _followed(value) if isinstance(value, dict) else _norm("it", value)
 
-    @field_validator("budget", mode="plain")
+    @field_validator("budget", mode="plain", json_schema_input_type=float | None)
     @classmethod
     def _budget(cls, value: Any) -> float | None:
         return None if value is None else _above_zero("it", value)
 
-    @field_validator("delta", mode="plain")
+    @field_validator("delta", mode="plain", json_schema_input_type=float | None)
     @classmethod
     def _delta(cls, value: Any) -> float | None:
         return None if value is None else _chance(value)
