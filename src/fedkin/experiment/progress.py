@@ -86,7 +86,7 @@ class Tally:
 
     @property
     def means_shown(self) -> str:
-        """The means over clients, personal first, and of which round, where it is an earlier one."""
+        """The means over clients, personal first, with their round where it is an earlier one."""
         shown = self._shown(self.means, self.halves)
         old = shown and self.scored != self.round
         return f"{shown} (of round {self.scored})" if old else shown
