@@ -83,7 +83,7 @@ def test_resuming_calls_a_function_or_is_silent(
 
 
 def test_a_result_of_no_run_is_refused_at_once(tmp_path: Path, result: Result) -> None:
-    with pytest.raises(FedkinError, match=r"/nothere does not exist$"):
+    with pytest.raises(FedkinError, match=r"/nothere does not exist: name the folder of a run"):
         Result(tmp_path / "nothere")
     with pytest.raises(FedkinError, match=r"is not a run directory: it has no run\.db$"):
         Result(tmp_path)

@@ -248,7 +248,8 @@ def test_what_does_not_fit(how, reason, folder, tmp_path):
 def test_mistakes(folder, tmp_path):
     assert "held-out client 'c9'" in told("join", folder / "run", "--client", "c9")
     assert "--data" in told("join", folder / "run")
-    assert "does not exist" in told("join", folder / "run", "--data", tmp_path / "none.csv")
+    none = tmp_path / "none.csv"
+    assert "none.csv does not exist: check the path" in told("join", folder / "run", "--data", none)
     assert "leaves none" in told("run", "--clients", "3", "--holdout-clients", "0.9")
 
 

@@ -205,7 +205,7 @@ def test_a_wrong_option_is_not_told_with_the_line_of_the_file(tmp_path: Path) ->
 
 
 def test_files_and_folders_that_do_not_fit(tmp_path: Path) -> None:
-    assert "absent.toml does not exist" in told("run", tmp_path / "absent.toml")
+    assert "absent.toml does not exist: check the path" in told("run", tmp_path / "absent.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     assert "cannot be read: it is no text, so no experiment" in told("run", tmp_path / "bytes.toml")
     (tmp_path / "t.csv").write_text("a,label\n1,0\n")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import create
 from fedkin.runs.directory import RECORD
 from tests.cli.command import fedkin, told
@@ -45,6 +46,19 @@ def study(monkeypatch):
 
     monkeypatch.setattr("fedkin.sweep.sweep", search)
     return made
+
+
+def test_a_search_that_is_stopped_goes_on_with_the_same_command(monkeypatch, tmp_path) -> None:
+    def stopped(*_):
+        raise Interrupted("stopped after round 3; continue with: fedkin resume s/0000-lr=0.1")
+
+    monkeypatch.setattr("fedkin.sweep.sweep", stopped)
+    said = fedkin("sweep", "--space", "train.lr=0.1", "--out", tmp_path / "s")
+    assert said.exit_code == 130
+    assert said.stderr.endswith(
+        "stopped: the same command goes on with this trial, and with the search\n"
+    )
+    assert "fedkin resume" not in said.output
 
 
 def test_best_first_and_what_has_no_value(study, tmp_path) -> None:

@@ -216,6 +216,8 @@ def test_unknown_names(tmp_path: Path) -> None:
     fails(tmp_path / "raw", None, "of no kind that fedkin reads", "save it as .csv")
     (tmp_path / "x.npy").touch()
     fails(tmp_path / "x.npy", None, "of no kind that fedkin reads", "numpy.savez(")
+    (tmp_path / "x.PNG").touch()
+    fails(tmp_path / "x.PNG", None, "x.PNG is one image: name the folder", "CLIENT/CLASS/image")
     fails(f"{tmp_path}/ward/", None, "ward/ does not exist: check the path of the folder")
     fails("digits", None, "takes no parameter", clients=3)
     fails("linear_toy", None, "did you mean 'rows'", row=3)

@@ -42,7 +42,9 @@ def test_the_numbers_are_means_over_clients_and_bytes_so_far() -> None:
         "50.00 % personal",
     )
     tally.add(record(5, scores={}))  # a round that is not evaluated keeps the last numbers
-    assert (tally.round, tally.means_shown) == (5, "55.50 % personal")
+    assert (tally.round, tally.means_shown) == (5, "55.50 % personal (of round 4)")
+    tally.add(record(6, phase="finish"))
+    assert tally.means_shown == "55.50 % personal"
     assert tally.left is not None
 
 

@@ -37,6 +37,8 @@ def test_an_image_and_a_folder_of_them_are_read_as_those_of_training(
     assert alone[1].startswith("0.png,dog,")
     all_of_ben = fedkin(*asked, "photos/ben").stdout.splitlines()
     assert len(all_of_ben) == 25
+    Path("photos/ben/dog/._0.png").write_bytes(b"notes of a Mac")
+    assert fedkin(*asked, "photos/ben").stdout.splitlines() == all_of_ben
     assert f"dog/{alone[1]}" in all_of_ben
     colour = Image.open("photos/ben/dog/0.png").convert("RGB")
     colour.save("new.png")
@@ -54,4 +56,6 @@ def test_an_image_and_a_folder_of_them_are_read_as_those_of_training(
     Path("new.dcm").write_bytes(b"DICM")
     assert "this model takes images (.png, .jpg" in told(*asked, "new.dcm")
     Path("nothing").mkdir()
-    assert "nothing is a folder" in told(*asked, "nothing")
+    assert "nothing has no images (.png, .jpg" in told(*asked, "nothing")
+    kept = "--keep names columns of a table, and this model takes images"
+    assert kept in told(*asked, "photos/ben", "--keep", "name")

@@ -32,6 +32,21 @@ def test_run_directories_are_numbered(tmp_path):
     assert prepared(folder, True)[1].name == "7"
 
 
+def test_a_deployment_in_a_nodes_place_gets_its_first_node_and_the_other_way_round(tmp_path):
+    site, north = tmp_path / "site", tmp_path / "site" / "nodes" / "north"
+    north.mkdir(parents=True)
+    (north / config.NODE).write_text('client = "north"')
+    (site / config.DEPLOYMENT).touch()
+    for kind, asked, name, meant in (
+        (config.NodeConfig, site, config.NODE, north),
+        (config.Deployment, north, config.DEPLOYMENT, site),
+    ):
+        with pytest.raises(FedkinError, match=rf"directory: name a .* such as {meant}$"):
+            config.load(kind, asked, name)
+    with pytest.raises(FedkinError, match=r"No such file or directory$"):
+        config.load(config.NodeConfig, tmp_path, config.NODE)
+
+
 def test_a_folder_that_is_not_there_gets_the_one_beside_it_that_is(tmp_path):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
     (tmp_path / "sito").mkdir()  # holds no deployment

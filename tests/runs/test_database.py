@@ -193,7 +193,7 @@ def test_other_versions_are_refused(version, write, tmp_path, database):
 def test_no_run(tmp_path):
     with pytest.raises(FedkinError, match=r"is not a run directory: it has no run\.db$"):
         open_run(tmp_path)
-    with pytest.raises(FedkinError, match=r"/gone does not exist$"):
+    with pytest.raises(FedkinError, match=r"/gone does not exist: name the folder of a run"):
         open_run(tmp_path / "gone")
     with pytest.raises(FedkinError, match=r"cannot be written"):
         create(tmp_path / "nowhere" / "run.db", {})

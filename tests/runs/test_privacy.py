@@ -52,6 +52,10 @@ def test_what_was_asked_for_is_written_as_it_was() -> None:
             "epsilon must be a number above 0, not -1",
         ),
         ({"noise": True, "clip": 1}, "must be a number above 0"),
+        (
+            {"noise": "{epsilon=8", "clip": 1},
+            "write a number, or {epsilon = 8, delta = 1e-5}, not '{epsilon=8'",
+        ),
         ({"noise": 1e-9, "clip": 1, "delta": 1e-5}, "it must be at least 0.01, not 1e-09"),
         ({**WHOLE, "noise": 1e308}, "so much noise leaves nothing of a model: it must be at most"),
         ({**WHOLE, "clip": 1e300}, "it must be from 1e-09 to 1e+09, not 1e+300"),

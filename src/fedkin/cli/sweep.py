@@ -84,6 +84,7 @@ def sweep(
     """
     from fedkin.core.system.user_code import find_user_code
     from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.experiment.training import Interrupted
     from fedkin.report.privacy_costs import costs_in_words
     from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
@@ -103,7 +104,12 @@ def sweep(
     searched = space_of(space or [])
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
     with progress_to(ThrottledLines()):
-        study = search(base, searched, out, trials, sampler, _tell)
+        try:
+            study = search(base, searched, out, trials, sampler, _tell)
+        except Interrupted:  # which names the run of a trial, not the search
+            raise Interrupted(
+                "stopped: the same command goes on with this trial, and with the search"
+            ) from None
     costs = costs_of_trials(study, out)
     found = outcome(study, out, costs)
     if as_json:

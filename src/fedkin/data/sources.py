@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError, cut, first_line, unknown
 from fedkin.core.files import near_path, typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.folder import data_folder
+from fedkin.data.formats.images import ENDINGS
 from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import npz_names, read_npz
 from fedkin.data.formats.user_files import FILES, is_path, only_known, read_own
@@ -23,6 +24,7 @@ __all__ = ["as_typed", "check_name", "load", "located", "whole"]
 ARRAYS = (".npy", ".h5", ".hdf5", ".mat", ".pt", ".pth", ".pkl", ".pickle")  # of other programs
 ARRAYS_AS = 'save its arrays with numpy.savez("data.npz", x=…, y=…), and client=… of each row'
 ROWS_AS = "save it as .csv, which every spreadsheet and database can"
+PICTURES_AS = "name the folder that has all images, sorted into CLIENT/CLASS/image"
 
 
 def load(
@@ -119,11 +121,15 @@ def check_name(name: str, dir: Path | str | None) -> None:
 def _refuse_unread_file(name: str) -> None:
     """Raise FedkinError for the path of a file that is there, of a kind that nothing here reads."""
     file = typed_path(name)
-    if name not in SOURCES and _is_path(name) and file.is_file():
-        raise FedkinError(
-            f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): "
-            f"{ARRAYS_AS if file.suffix.lower() in ARRAYS else ROWS_AS}"
-        )
+    if name in SOURCES or not _is_path(name) or not file.is_file():
+        return
+    ending = file.suffix.lower()
+    if ending in ENDINGS:
+        raise FedkinError(f"{name} is one image: {PICTURES_AS}")
+    raise FedkinError(
+        f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): "
+        f"{ARRAYS_AS if ending in ARRAYS else ROWS_AS}"
+    )
 
 
 def _refuse_misspelt(name: str) -> None:

@@ -43,6 +43,7 @@ class Tally:
     def __init__(self, spec: Spec, head: str, done: int = 0, sent: int = 0) -> None:
         self.head, self.rounds, self.sent = head, spec.run.rounds, sent
         self.round = min(max(done, 0), self.rounds)
+        self.scored = self.round  # of which round the scores are
         self.phase = ""
         self.taken = ""
         self.measure = "accuracy"
@@ -76,6 +77,8 @@ class Tally:
         self.sent += sum(message.bytes for message in record.sent)
         self.left_out = record.missing
         self.epsilon = max(record.server_metrics.get(EPSILON, {}).values(), default=None)
+        if record.scores:
+            self.scored = self.round
         for view in {view for views in record.scores.values() for view in views}:
             self._score(record, view)
         if record.scores and (not self.sampled or self.size not in (None, len(record.scores))):
@@ -83,8 +86,10 @@ class Tally:
 
     @property
     def means_shown(self) -> str:
-        """The means over clients, personal first."""
-        return self._shown(self.means, self.halves)
+        """The means over clients, personal first, with their round where it is an earlier one."""
+        shown = self._shown(self.means, self.halves)
+        old = shown and self.scored != self.round
+        return f"{shown} (of round {self.scored})" if old else shown
 
     @property
     def worst_shown(self) -> str:

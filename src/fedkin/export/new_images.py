@@ -10,7 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.data.arrays import Array
-from fedkin.data.formats.images import ENDINGS, PICTURE
+from fedkin.data.formats.images import ENDINGS, PICTURE, is_picture
 from fedkin.data.formats.pixels import Colour, pixels
 from fedkin.data.population import Population
 from fedkin.data.quality.problem import Unreadable
@@ -39,13 +39,14 @@ def image_files(path: Path, population: Population) -> list[Path]:
         population: The run's.
 
     Returns:
-        Files in the order of their names, of folders inside it too; [] where there are none, or
-        where the model takes other samples.
+        Files in the order of their names, of folders inside it too, without hidden ones; [] where
+        there are none, or where the model takes other samples.
     """
     if not takes_images(population):
         return []
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sorted(one for one in files if one.suffix.lower() in ENDINGS and one.is_file())
+    if path.is_dir():
+        return sorted(one for one in path.rglob("*") if is_picture(one, path) and one.is_file())
+    return [path] if path.suffix.lower() in ENDINGS and path.is_file() else []
 
 
 def read_images(files: list[Path], population: Population, options: Mapping[str, Any]) -> Array:

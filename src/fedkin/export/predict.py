@@ -152,10 +152,17 @@ def _read(
 ) -> NewSamples:
     if not path.exists():
         raise FedkinError(f"file {path} does not exist{near_path(path) or ': check the path'}")
-    if not keep and (files := image_files(path, population)):
+    if keep and population.encoding is None:
+        takes = "images" if takes_images(population) else "arrays"
+        raise FedkinError(f"--keep names columns of a table, and this model takes {takes}")
+    if files := image_files(path, population):
         x = as_in_the_run(read_images(files, population, data.options), population, str(path))
         inside = [str(file.relative_to(path)) if path.is_dir() else file.name for file in files]
         return NewSamples(torch.from_numpy(x), None, (), pd.DataFrame({"file": inside}))
+    if path.is_dir() and takes_images(population):
+        raise FedkinError(
+            f"{path} has no images ({', '.join(ENDINGS)}): name one, or a folder that has some"
+        )
     if not path.is_file():
         what = "a folder" if path.is_dir() else "a device or a pipe, which is read only once"
         raise FedkinError(f"{path} is {what}: name the file with the new samples")
@@ -165,8 +172,6 @@ def _read(
                 f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}"
             )
         return _table(path, population.encoding, population.class_names, data, copy, keep)
-    if keep:
-        raise FedkinError("--keep names columns of a table, and this model takes arrays")
     if path.suffix.lower() != ".npz":
         if takes_images(population):
             raise FedkinError(

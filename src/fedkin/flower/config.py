@@ -95,7 +95,7 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
     try:
         return made(kind, str(path), parse_toml(read_file(path, LARGEST).decode("utf-8")))
     except OSError as error:
-        hint = "" if folder.exists() else _beside(folder, name)
+        hint = _within(folder, name) if folder.exists() else _beside(folder, name)
         raise FedkinError(f"{path} cannot be read: {error.strerror}{hint}") from None
     except (UnicodeDecodeError, BadToml) as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
@@ -108,6 +108,15 @@ def _beside(folder: Path, name: str) -> str:
     except OSError:
         return ""
     return near(folder.name, sorted(others))
+
+
+def _within(folder: Path, name: str) -> str:
+    """The hint at a node of a deployment, or at the deployment of a node, where that one has such a
+    file; "" for none.
+    """
+    others = [*sorted(folder.glob("nodes/*")), *folder.parents[:2]]
+    found = next((one for one in others if (one / name).is_file()), None)
+    return "" if found is None else f": name a folder that has it, such as {found}"
 
 
 def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:

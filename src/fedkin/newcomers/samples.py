@@ -76,7 +76,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
             shapes or classes than the run's.
     """
     if not path.exists():
-        raise FedkinError(f"{path} does not exist{near_path(path)}")
+        raise FedkinError(f"{path} does not exist{near_path(path) or ': check the path'}")
     if not path.is_file() or path.suffix.lower() not in READERS:
         raise FedkinError(
             f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}"

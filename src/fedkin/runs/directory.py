@@ -97,7 +97,8 @@ def not_a_run(folder: Path, several: bool = False) -> FedkinError:
         To be raised.
     """
     if not folder.exists():
-        return FedkinError(f"{folder} does not exist{near_path(folder)}")
+        unlike = ": name the folder of a run, which fedkin run --out DIR makes"
+        return FedkinError(f"{folder} does not exist{near_path(folder) or unlike}")
     inside = ""
     if runs := runs_inside(folder):
         one, every = (shlex.quote(str(path)) for path in (runs[0], folder))

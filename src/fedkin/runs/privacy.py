@@ -113,6 +113,8 @@ class PrivacySection(Section):
             return value
         if isinstance(value, dict):
             return _target(value)
+        if isinstance(value, str):
+            raise ValueError("write a number, or {epsilon = 8, delta = 1e-5}")
         noise = _above_zero("noise", value)
         if noise < LEAST_NOISE:
             raise ValueError(

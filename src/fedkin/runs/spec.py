@@ -312,7 +312,7 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
             text = file.read(LARGEST + 1).decode("utf-8")
         return parse_toml(text), text
     except FileNotFoundError:
-        raise FedkinError(f"{path} does not exist{near_path(path)}") from None
+        raise FedkinError(f"{path} does not exist{near_path(path) or ': check the path'}") from None
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text, so no experiment"
         raise FedkinError(f"{path} cannot be read: {why}") from None

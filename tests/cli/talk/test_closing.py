@@ -77,6 +77,19 @@ def test_a_worst_decile_of_few_rows_says_on_how_many_it_rests(
     assert "(on " not in first_line((1, True), (99, False))
 
 
+def test_how_good_held_out_clients_became_is_said(tmp_path, reports, monkeypatch) -> None:
+    folder = record(tmp_path / "run")
+    nothing = {"mean": None, "clients": 0}
+    joins = [
+        {"accuracy": {"mean": mean, "clients": 2}, "rmse": nothing, "loss": nothing}
+        for mean in (0.5, 0.75)  # with few labelled samples, and with all
+    ]
+    found = {**summary(folder), "unseen": {"clients": 2, "by_labels": joins, "each": []}}
+    monkeypatch.setattr(module, "summary", lambda folder: found)
+    sentence = "        newcomers accuracy 75.00 % (test, mean of 2 held-out clients)"
+    assert lines(folder).count(sentence) == 1
+
+
 def test_what_is_worth_saying_is_said_once(tmp_path, reports, capsys) -> None:
     folder = record(tmp_path / "run", said=["a step was not compiled", "a step was not compiled"])
     loudness(logging.INFO)

@@ -1,5 +1,6 @@
 """Folders of pictures."""
 
+import re
 import struct
 from pathlib import Path
 
@@ -30,6 +31,21 @@ def test_pictures(tmp_path: Path) -> None:
     assert load(f"{folder}/", colour="rgb", size=[2, 3]).x.shape == (12, 3, 2, 3)
 
 
+def test_hidden_files_and_folders_of_other_programs_are_no_samples(tmp_path: Path) -> None:
+    folder = write_pictures(tmp_path / ".data" / "photos")
+    first = folder / "phone0" / "cat" / "0.png"
+    (first.parent / "._0.png").write_bytes(b"notes of a Mac")
+    for hidden in (folder / ".thumbnails" / "cat", folder / "phone0" / ".checkpoints"):
+        hidden.mkdir(parents=True)
+        (hidden / "0.png").write_bytes(first.read_bytes())
+    source = load(f"{folder}/")
+    assert source.x.shape == (12, 1, 4, 5)
+    assert source.class_names == ("cat", "dog")
+    assert source.said == (
+        "3 files are not of the form CLIENT/CLASS/image and left out: ._0.png, 0.png, 0.png",
+    )
+
+
 def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
     Image = pytest.importorskip("PIL.Image")
     folder = write_pictures(tmp_path / "photos")
@@ -38,11 +54,14 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
     odd.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FedkinError, match=r"dog/2\.png is no readable image"):
         load(f"{folder}/")
+    odd.write_bytes(b"")
+    with pytest.raises(FedkinError, match=r"dog/2\.png is no .*it has 0 bytes: copy it again"):
+        load(f"{folder}/")
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(odd)
     with pytest.raises(FedkinError, match=r"2\.png has 9×9 pixels and .* has 4×5.*data\.size"):
         load(f"{folder}/")
-    flat = tmp_path / "flat"
-    flat.mkdir()
+    flat = tmp_path / "mine" / "flat"
+    flat.mkdir(parents=True)
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(flat / "1.png")
     with pytest.raises(FedkinError, match=r"no images of the form CLIENT/CLASS/image: sort them"):
         load(f"{flat}/")
@@ -74,11 +93,24 @@ def test_all_images_that_cannot_be_taken_are_named(tmp_path: Path) -> None:
 def test_layouts_that_people_have_are_named(layout: str, told: str, tmp_path: Path) -> None:
     Image = pytest.importorskip("PIL.Image")
     for label in ("cat", "dog"):
-        folder = tmp_path / layout.replace("CLASS", label)
+        folder = tmp_path / "photos" / layout.replace("CLASS", label)
         folder.mkdir(parents=True)
         Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(folder / "1.png")
     with pytest.raises(FedkinError, match=told):
-        load(f"{tmp_path}/")
+        load(f"{tmp_path}/photos/")
+
+
+@pytest.mark.parametrize(
+    ("inner", "told"),
+    [("phone0", "as one client has it"), ("phone1/dog", "the images of one class")],
+)
+def test_a_folder_too_deep_names_the_folder_of_all_clients(
+    inner: str, told: str, tmp_path: Path
+) -> None:
+    folder = write_pictures(tmp_path / "photos")
+    end = f"{told}: give the folder of all clients, {folder.resolve()}"
+    with pytest.raises(FedkinError, match=re.escape(end) + "$"):
+        load(f"{folder / inner}/")
 
 
 def test_images_that_are_not_taken_as_they_are_are_counted(tmp_path: Path) -> None:

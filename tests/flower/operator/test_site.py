@@ -150,7 +150,9 @@ def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
 
 
 def test_a_rehearsal_has_as_many_names_as_clients(tmp_path):
-    with pytest.raises(FedkinError, match=r"run\.clients is 5, but --clients names 2$"):
+    with pytest.raises(
+        FedkinError, match=r"run\.clients is 5, but --clients names 2: write run\.clients = 2 in"
+    ):
         init(
             tmp_path / "site", small("fedavg", run__clients=5), NAMES, "127.0.0.1:9", own_data=False
         )
@@ -274,7 +276,8 @@ def test_a_folder_that_is_there_and_empty_is_taken_and_closed(tmp_path):
     ("settings", "names", "why"),
     [
         ({"run__holdout_clients": 0.5}, NAMES, "run.holdout_clients is for simulations: set it"),
-        ({}, (), "give every client a name of its own"),
+        ({}, (), "names nobody: give every client a name of its own"),
+        ({}, ("north", "north"), "names north more than once: give every client a name"),
         ({"audit__canaries": 5}, NAMES, "audit.canaries is for simulations"),
     ],
 )

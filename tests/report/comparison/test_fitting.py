@@ -50,6 +50,20 @@ def test_a_name_of_a_run_is_not_folded_where_there_is_room() -> None:
     assert max(map(len, out.getvalue().splitlines())) <= 80
 
 
+@pytest.mark.parametrize("width", range(40, 121))
+def test_no_number_is_cut_where_a_heading_has_several_words(width: int) -> None:
+    """At 100 columns the last number was cut, 22.5 for 22.57, for "by val." was kept whole."""
+    heads = ["run", "method", "seed", "rounds", "mean", "weighted", "std", "worst decile"]
+    heads += ["by val.", "global", "balanced accuracy"]
+    row = ["private", "fedavg", "0", "2", "18.73", "28.85", "32.92", "0.00", "28.86", "28.84"]
+    out = io.StringIO()
+    sheet = Sheet("Scores", heads, [[*row, "22.57"]], 2)
+    Console(file=out, width=width, color_system=None).print(Fitting(sheet))
+    text = out.getvalue()
+    assert [cell for cell in (*row, "22.57") if cell not in text.split()] == []
+    assert max(map(len, text.splitlines())) <= width
+
+
 def test_numbers_of_a_wide_table_are_neither_cut_nor_folded() -> None:
     cells = [f"{70 + k}.10 ± {k}.83" for k in range(7)]
     names = [f"measure number {k}" for k in range(7)]

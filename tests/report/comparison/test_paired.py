@@ -190,6 +190,9 @@ def test_the_baseline_is_what_was_named_else_local_else_the_first(tmp_path: Path
         FedkinError, match="--against persfl: no finished run of it is among these: comet, fedavg"
     ):
         comparison([x, y], "persfl")
+    plain = write(tmp_path / "plain", method="fedavg")
+    with pytest.raises(FedkinError, match=r"fedavg \(by name: plain\): did you mean 'plain'\?$"):
+        comparison([plain], "plane")
 
 
 def test_what_cannot_be_paired_is_said(tmp_path: Path) -> None:

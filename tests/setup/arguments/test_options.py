@@ -116,6 +116,21 @@ def test_what_is_no_experiment(tmp_path) -> None:
     assert specification(tmp_path / "ditto", {}, [])[0].method.name == "finetune"
 
 
+def test_advice_for_a_folder_works_as_it_stands(tmp_path: Path) -> None:
+    folder = tmp_path / "my search"
+    trial = folder / "0000-lr=0.1"
+    trial.mkdir(parents=True)
+    (trial / "run.db").touch()
+    for file, said in (
+        (folder, f"fedkin sweep '{trial}/experiment.toml' takes the experiment of a run"),
+        (trial, f"fedkin sweep '{trial}/experiment.toml' takes the experiment of a run"),
+        (folder, f"fedkin sweep --data '{folder}/' the files in it"),
+        (folder / "a.csv", f"fedkin sweep --data '{folder}/a.csv'"),
+    ):
+        with pytest.raises(FedkinError, match=re.escape(said)):
+            specification(file, {}, [], command="sweep")
+
+
 @pytest.mark.parametrize("command", ["doctor", "sweep"])
 def test_the_command_that_was_typed_is_named(command, tmp_path) -> None:
     for file, said in (

@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError, many
 from fedkin.core.measures import in_columns
 from fedkin.experiment.terminal import note, quiet
 from fedkin.report import formatting
+from fedkin.report.newcomers import newcomers_measure
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import other_measures, summary
 from fedkin.report.words import run_words
@@ -27,8 +28,8 @@ def closing(folder: Path, console: Console) -> None:
     """
     quoted = shlex.quote(str(folder))
     found = summary(folder)
-    for name, text in zip(["result", *[""] * (2 * len(found["loss"]) + 1)], _results(found)):
-        _line(console, name, text)
+    for at, text in enumerate([*_results(found), *_newcomers(found["unseen"])]):
+        _line(console, "" if at else "result", text)
     _line(
         console,
         "time",
@@ -99,6 +100,16 @@ def _honest(result: Mapping[str, Any]) -> list[str]:
         if mean is not None
     )
     return [f"honest  {shown} over {honest['clients']} clients; {honest['attackers']} attack"]
+
+
+def _newcomers(unseen: Mapping[str, Any] | None) -> list[str]:
+    """Of a run with held-out clients: how good they are once they joined, by the most samples."""
+    if unseen is None:
+        return []
+    measure, most = newcomers_measure(unseen), unseen["by_labels"][-1]
+    mean = formatting.value(measure, most[measure]["mean"])
+    who = many(most[measure]["clients"], "held-out client")
+    return [f"newcomers {formatting.label(measure)} {mean} (test, mean of {who})"]
 
 
 def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:

@@ -137,7 +137,8 @@ class UserCode:
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line_of(error)
             if isinstance(error, ModuleNotFoundError) and error.name == module:
-                why += near(module, _files_here())
+                instead = f": install it, or start fedkin in the folder of {module}.py"
+                why += near(module, _files_here()) or instead
         raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}")
 
 

@@ -28,10 +28,24 @@ def has_pictures(path: Path) -> bool:
         By the endings of names; no file is opened.
     """
     return path.is_dir() and any(
-        file.suffix.lower() in ENDINGS
+        is_picture(file, path)
         for depth in ("*", "*/*", "*/*/*", "*/*/*/*")
         for file in path.glob(depth)
     )
+
+
+def is_picture(file: Path, folder: Path) -> bool:
+    """Whether a file of a folder is taken as a picture: by its ending, and nothing hidden.
+
+    Args:
+        file: A path in ``folder``, at any depth.
+        folder: Where the pictures are.
+
+    Returns:
+        False of ``._1.png`` and ``.thumbnails/1.png``, which other programs make.
+    """
+    parts = file.relative_to(folder).parts
+    return file.suffix.lower() in ENDINGS and not any(part.startswith(".") for part in parts)
 
 
 def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = ()) -> Source:
@@ -76,7 +90,7 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
 def _pictures(path: Path, depth: int) -> list[Path]:
     """The files at some depth whose names end as pictures' do, in order."""
     files = path.glob("/".join("*" * depth))
-    return sorted(file for file in files if file.suffix.lower() in ENDINGS)
+    return sorted(file for file in files if is_picture(file, path))
 
 
 def _otherwise(path: Path, files: Sequence[Path]) -> FedkinError:
@@ -98,6 +112,16 @@ def _otherwise(path: Path, files: Sequence[Path]) -> FedkinError:
                 f"{none}: found {form.format(folders[0][at])}/image: {divided}, so move the images "
                 f"to CLIENT/CLASS; {arrays}"
             )
+    here = path.resolve()
+    if above := _of_all_clients(here, {file.parent.name for file in flatter}):
+        return FedkinError(
+            f"{none}: found CLASS/image, as one client has it: give the folder of all clients, "
+            f"{above}"
+        )
+    if _pictures(path, 1) and (above := _of_all_clients(here.parent, {here.name})):
+        return FedkinError(
+            f"{none}: found the images of one class: give the folder of all clients, {above}"
+        )
     if flatter:
         return FedkinError(
             f"{none}: found CLASS/image, as in torchvision's ImageFolder: each client has such a "
@@ -105,6 +129,19 @@ def _otherwise(path: Path, files: Sequence[Path]) -> FedkinError:
             f"{path / 'CLIENT'}"
         )
     return FedkinError(f"{none}: sort them into such folders")
+
+
+def _of_all_clients(client: Path, classes: set[str]) -> Path | None:
+    """The folder above a client, if another client there has images of its classes."""
+    above = client.parent
+    others = (
+        file
+        for file in above.glob("*/*/*")
+        if file.parent.name in classes and is_picture(file, above)
+    )
+    names = (file.parent.parent.name for file in others)
+    found = any(name != client.name and name.lower() not in PARTS for name in names)
+    return above if found else None
 
 
 def _check(colour: str, size: Any) -> None:
@@ -128,10 +165,9 @@ def _left_out(others: list[Path]) -> list[str]:
 
 
 def _empty(path: Path) -> list[str]:
-    full = {
-        file.parent.parent.name for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS
-    }
-    bare = sorted(one.name for one in path.iterdir() if one.is_dir() and one.name not in full)
+    full = {file.parent.parent.name for file in _pictures(path, 3)}
+    shown = (one for one in path.iterdir() if one.is_dir() and not one.name.startswith("."))
+    bare = sorted(one.name for one in shown if one.name not in full)
     return (
         [f"{many(len(bare), 'folder has', 'folders have')} no images, so no client: {some(bare)}"]
         if bare

@@ -177,14 +177,17 @@ def _pillow() -> Any:
 def _opened(read: Callable[[], bytes], place: str) -> Any:
     from PIL import Image, UnidentifiedImageError
 
+    data = b""
     try:
+        data = read()
         with warnings.catch_warnings():  # of notes about the pixels, and of a large one: its memory
             warnings.simplefilter("ignore")  # is bounded (``within_room``)
-            return Image.open(BytesIO(read()), formats=FORMATS)
+            return Image.open(BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError:
-        raise FedkinError(
-            f"{place} is no readable image: it is damaged, or none of {', '.join(FORMATS)}"
-        ) from None
+        why = f"it is damaged, or none of {', '.join(FORMATS)}"
+        if not data:
+            why = "it has 0 bytes: copy it again, or move it out of the folder"
+        raise FedkinError(f"{place} is no readable image: {why}") from None
     except Exception as error:  # a damaged file can raise anything in a decoder
         raise FedkinError(f"{place} is no readable image: {_reason(error)}") from None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tomli_w
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import write_file
 from fedkin.flower.address import EVERYWHERE, check_dialled, check_insecure, host_of
 from fedkin.flower.config import (
@@ -101,8 +101,12 @@ def init(
     if insecure:
         for dialled in (address, *([f"{listen}:1"] if listen else [])):
             check_insecure(dialled, "--insecure")
-    if len(set(clients)) < len(clients) or not clients:
-        raise FedkinError("give every client a name of its own")
+    if not clients:
+        raise FedkinError("--clients names nobody: give every client a name of its own")
+    if twice := sorted({name for name in clients if clients.count(name) > 1}):
+        raise FedkinError(
+            f"--clients names {some(twice)} more than once: give every client a name of its own"
+        )
     _check_experiment(spec)
     _check_new(folder)
     values = {
@@ -193,7 +197,10 @@ def _experiment(spec: Spec, clients: int, own_data: bool) -> str:
     if own_data or spec.run.clients is None:
         spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": clients})})
     if spec.run.clients != clients:
-        raise FedkinError(f"run.clients is {spec.run.clients}, but --clients names {clients}")
+        raise FedkinError(
+            f"run.clients is {spec.run.clients}, but --clients names {clients}: write "
+            f"run.clients = {clients} in the experiment, or name {spec.run.clients}"
+        )
     spec = calibrate_noise(spec)  # nodes add noise of a multiplier, and know no accountant
     # nodes that rehearse read it from folders of their own
     spec = resolved(spec if own_data else rooted(spec), method)

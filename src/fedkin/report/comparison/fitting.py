@@ -1,6 +1,6 @@
 """A table of text that fits a terminal: where it is too wide, its numbers go on in a second one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.cells import cell_len
@@ -40,7 +40,9 @@ class Fitting:
             else min(_width(sheet, column), FOLDED)
             for column in columns
         }
-        fits = EDGE + sum(width + BETWEEN for width in least.values()) <= room
+        fits = _taken(least) <= room
+        whole = {column: _whole_width(sheet, column) for column in columns}
+        widths = _narrowed(whole, least, room)
         table = Table(
             title=sheet.title if first else f"{sheet.title} (continued)",
             caption=(sheet.caption or None) if last else None,
@@ -54,7 +56,8 @@ class Fitting:
                 sheet.columns[column],
                 overflow="fold",
                 justify="left" if words else "right",
-                min_width=least[column] if fits or not words else None,
+                width=widths[column] if fits else None,
+                min_width=None if fits or words else least[column],
             )
         for number, cells in enumerate(sheet.rows):
             style = "dim" if number in self.dim else None
@@ -86,6 +89,29 @@ def columns_that_fit(sheet: Sheet, width: int) -> list[list[int]]:
         groups[-1].append(column)
         used += wanted
     return groups
+
+
+def _taken(widths: Mapping[int, int]) -> int:
+    """The room of a table whose columns have these widths."""
+    return EDGE + sum(width + BETWEEN for width in widths.values())
+
+
+def _narrowed(whole: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+    """Widths that fit into the room, where the least ones do: the widest column gives way first.
+    Rich's own choice may pass the room by a few letters, and then cuts the last number.
+    """
+    widths = dict(whole)
+    while _taken(widths) > room:
+        wider = [column for column in widths if widths[column] > least[column]]
+        if not wider:
+            break
+        widths[max(wider, key=lambda column: widths[column])] -= 1
+    return widths
+
+
+def _whole_width(sheet: Sheet, column: int) -> int:
+    """Of the widest cell, and of the heading on one line."""
+    return max(_width(sheet, column), cell_len(sheet.columns[column]))
 
 
 def _width(sheet: Sheet, column: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, most_like, some
 from fedkin.core.measures import difference, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import comparable_groups
@@ -220,12 +220,16 @@ def _baseline(
         named = [[one for one in group if one.name == wanted.rstrip("/")] for group in groups]
         if any(named):
             return wanted, [group for group, runs in zip(groups, named, strict=True) if runs]
-        wanted = wanted.lower().replace("-", "_")
-        if wanted not in methods:
+        method = wanted.lower().replace("-", "_")
+        if method not in methods:
+            runs = sorted({one.name for group in groups for one in group})
+            like = most_like(wanted, [*sorted(methods), *runs])
             raise FedkinError(
                 f"--against {wanted}: no finished run of it is among these: "
-                f"{', '.join(sorted(methods))}"
+                f"{', '.join(sorted(methods))} (by name: {some(runs)})"
+                + (f": did you mean {like!r}?" if like else "")
             )
+        wanted = method
     elif DEFAULT in methods:
         wanted = DEFAULT
     if wanted is not None:
