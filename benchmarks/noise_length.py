@@ -2,6 +2,7 @@
 longest update. FedAvg on digits.
 """
 
+import argparse
 from itertools import product
 from statistics import mean
 
@@ -31,6 +32,7 @@ def accuracy(model: str, clients: int, noise: float | None) -> float:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print("| model | clients | noise, in clips | noise on the mean, in updates | accuracy | lost |")
     print("|---|---|---|---|---|---|")
     for model, clients in product(VALUES, (15, 60)):
