@@ -40,10 +40,10 @@ Row = dict[str, Any]
 class Comparison(NamedTuple):
     """``rows``: one a run (COLUMNS). ``over_seeds``: mean and sample standard deviation over seeds
     of FINISHED runs that differ in nothing else. ``pairs``: one row an experiment, paired with
-    ``baseline`` client by client (see ``paired.against``). ``settings``: those among which
-    validation data chose (see ``best_setting.best``). ``warnings``: one sentence for each thing
-    that makes runs incomparable. ``hints``: how to get what is missing. ``seen``: the runs, as they
-    were looked at. ``measure``: what all numbers are that choose or compare.
+    ``baseline``, whose runs are ``bases``, client by client (see ``paired.against``). ``settings``:
+    those among which validation data chose (see ``best_setting.best``). ``warnings``: one sentence
+    for each thing that makes runs incomparable. ``hints``: how to get what is missing. ``seen``:
+    the runs, as they were looked at. ``measure``: what all numbers are that choose or compare.
 
     ``runs``, ``seeds``, ``against`` and ``choice`` are the rows as DataFrames, made when they are
     asked for: the command prints rows, and loads no pandas.
@@ -52,6 +52,7 @@ class Comparison(NamedTuple):
     rows: list[Row]
     over_seeds: list[Row]
     baseline: str
+    bases: list[ComparedRun]
     pairs: list[Row]
     settings: list[Row]
     warnings: list[str]
@@ -144,13 +145,14 @@ def comparison(
     if best:
         seen, choice, unchosen = best_setting.best(seen)
     helped_and_hurt(seen)
-    baseline, pairs, unpaired = paired.against(seen, against)
+    baseline, bases, pairs, unpaired = paired.against(seen, against)
     other_data = same_setting(seen)  # which says enough of why runs are not paired
     of_runs = [*_longer(seen), *repeated, *_said(seen), *_hidden(seen)]
     return Comparison(
         rows=[_row(one) for one in seen],
         over_seeds=over_seeds(seen),
         baseline=baseline,
+        bases=bases,
         pairs=pairs,
         settings=choice,
         warnings=[*other_data, *of_runs, *unchosen, *([] if other_data else unpaired)],

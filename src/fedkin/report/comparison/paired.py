@@ -61,8 +61,8 @@ def gain_of(row: Mapping[str, Any]) -> float:
 
 def against(
     seen: Sequence[ComparedRun], baseline: str | None
-) -> tuple[str, list[dict[str, Any]], list[str]]:
-    """(name of the baseline, one row an experiment that was paired with it, warnings).
+) -> tuple[str, list[ComparedRun], list[dict[str, Any]], list[str]]:
+    """(name of the baseline, its runs, one row an experiment that was paired with it, warnings).
 
     ``difference``: mean over seeds of the mean over pairs of (run − baseline) in the comparison's
     measure, final, personal, on test, with a 95 % interval ``low`` … ``high``; ``p``: Wilcoxon's
@@ -74,7 +74,8 @@ def against(
         baseline: A run by its name, or a method; None: local, else the first run.
 
     Returns:
-        (name of the baseline, rows with COLUMNS, a sentence for each run without a partner).
+        (name of the baseline, its runs, rows with COLUMNS, a sentence for each run without a
+        partner).
 
     Raises:
         FedkinError: No finished run is called so, or is of that method.
@@ -110,7 +111,7 @@ def against(
             f"several settings of {name} are given: the first that fits is the baseline"
             + ("; --best chooses" if comparable_groups(bases) else "")
         )
-    return name, rows, warnings
+    return name, [base for group in bases for base in group], rows, warnings
 
 
 def differences(pairs: Sequence[tuple[ComparedRun, ComparedRun]]) -> dict[Pair, float]:

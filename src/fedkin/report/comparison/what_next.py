@@ -33,7 +33,7 @@ def what_next(comparison: Comparison) -> list[NextStep]:
         return []
     groups = by_experiment(comparison.seen)
     steps = [NextStep(_verdict(comparison.pairs, comparison.baseline))]
-    steps += _of_best(best, _runs_of(best, groups), _baseline(comparison.baseline, groups))
+    steps += _of_best(best, _runs_of(best, groups), comparison.bases)
     if not comparison.settings and comparable_groups(groups):
         folders = typed_folders([near(one.folder) for one in comparison.seen if one.folder])
         advice = "Several settings of a method: validation data choose one of each."
@@ -57,17 +57,6 @@ def _runs_of(row: Mapping[str, Any], groups: Sequence[list[ComparedRun]]) -> lis
         if (group[0].row["method"], label) == (row["method"], row["setting"]):
             return [one for one in group if one.personal]
     return []
-
-
-def _baseline(name: str, groups: Sequence[list[ComparedRun]]) -> list[ComparedRun]:
-    """The runs that the others are held against, as ``paired`` names them."""
-    found = []
-    for group, label in zip(groups, labels(groups), strict=True):
-        method = str(group[0].row["method"])
-        names = {method, f"{method} {label}".strip(), *(one.name for one in group)}
-        if name in names:
-            found += group
-    return found
 
 
 def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
